@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use crate::authorization::hint;
 use crate::authorization::signed_in::DecidingUser;
 use crate::base::clock::Timestamp;
 use crate::base::id::Subject;
 use crate::context::Context;
 use crate::error::Reason;
+use crate::jose::Jws;
 use crate::model::client::Client;
 use crate::wire::params::Params;
 
@@ -32,6 +32,8 @@ pub(crate) const NAMES: [&str; 13] = [
 
 const NONCE_BYTES: usize = 512;
 const HINT_BYTES: usize = 512;
+/// The longest ID token as a hint, in bytes: that of the claims of OpenID Connect and a signature of 8192 bits, twice.
+const ID_TOKEN_BYTES: usize = 8192;
 /// The most bytes of a value in a list, and the most values.
 const LISTED_BYTES: usize = 255;
 const LISTED: usize = 16;
@@ -101,7 +103,7 @@ impl IdentityRequest {
         }
         let prompt = query.bytes("prompt").map(Prompt::read).transpose()?.unwrap_or_default();
         let subject = match query.bytes("id_token_hint") {
-            Some(hint) => match hint::subject_of(context, client, hint) {
+            Some(hint) => match subject_of(context, client, hint) {
                 None if prompt == Prompt::None => return Err(Reason::LoginRequired),
                 None => return Err(Reason::IdTokenHint),
                 subject => subject,
@@ -171,6 +173,23 @@ impl IdentityRequest {
         let is_young = self.max_age.is_none_or(|max_age| now < signed_in.plus(max_age));
         is_new || is_young && !matches!(self.prompt, Prompt::Pages { login: true, .. })
     }
+}
+
+/// Returns the user of an ID token that this server has issued to the client; `None` for any other text.
+///
+/// A key that is no longer published will do, and so does a token that has expired: it proves no sign-in, and names the
+/// user whom the client expects. A key that was dropped will not, since others may have it.
+fn subject_of(context: &Context, client: &Client, hint: &[u8]) -> Option<Subject> {
+    let jws = Jws::parse(hint, ID_TOKEN_BYTES).ok().filter(|jws| jws.typ() == Some("jwt"))?;
+    let mut keys = context.signing_keys.trusted().filter(|key| key.key_id() == jws.key_id());
+    if !keys.any(|key| jws.is_signed_by(key, key.algorithm())) {
+        return None;
+    }
+    let claims = jws.claims();
+    let is_own = claims.text("iss").ok().flatten() == Some(&*context.config.issuer);
+    let is_of_client = matches!(claims.audience(), Ok(Some((audience, _))) if audience == [client.id.as_str()]);
+    let subject = claims.text("sub").ok().flatten().filter(|_| is_own && is_of_client)?;
+    Subject::new(subject).ok()
 }
 
 /// Seconds: digits and nothing else. What exceeds 136 years counts as so much.

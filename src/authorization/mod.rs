@@ -5,7 +5,6 @@ pub(crate) mod decide;
 pub(crate) mod decision;
 pub(crate) mod device_request;
 pub(crate) mod document_client;
-pub(crate) mod hint;
 pub(crate) mod hold;
 pub(crate) mod identity_request;
 pub(crate) mod judge;

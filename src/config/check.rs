@@ -20,7 +20,6 @@ use crate::model::redirect_uri::{
     is_app_scheme,
 };
 use crate::scope::OPENID;
-use crate::text::language_tag;
 use crate::wire::cors::Cors;
 
 impl Config {
@@ -141,13 +140,10 @@ const RULES: &[Rule] = &[
         own.identity.as_ref().map_or(Duration::from_secs(60), |identity| identity.id_token_lifetime)
     }),
     value("identity.acr_values", "texts of 1 to 255 bytes without blanks are accepted", |own, _| {
-        let mut values = own.identity.iter().flat_map(|identity| &identity.acr_values);
-        let is_plain = |value: &str| !value.contains(|own: char| own.is_whitespace() || own.is_control());
-        values.find(|value| !(1..=255).contains(&value.len()) || !is_plain(value)).map(|value| quoted(value))
+        own.identity.as_ref().and_then(Identity::refused_acr_value).map(quoted)
     }),
     value("identity.ui_locales", "language tags such as en-GB are accepted (RFC 5646)", |own, _| {
-        let mut locales = own.identity.iter().flat_map(|identity| &identity.ui_locales);
-        locales.find(|locale| language_tag(locale).is_none()).map(|locale| quoted(locale))
+        own.identity.as_ref().and_then(Identity::refused_locale).map(quoted)
     }),
     related("resources", RESOURCES, Config::check_resources),
     // Requests of the platform profile name no resource.

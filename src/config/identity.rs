@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::jose::access_jwt::is_reserved;
 use crate::scope::{IdentityScope, Permissions};
+use crate::text::language_tag;
 
 /// Tells clients who signed in, as OpenID Connect describes it: see [`Config::identity`](crate::Config::identity).
 ///
@@ -68,5 +69,17 @@ impl Identity {
         let claims = self.scopes.iter().flat_map(|scope| scope.claims().map(move |claim| (scope, claim)));
         let mut refused = claims.filter(|(_, claim)| is_reserved(claim));
         refused.next().map(|(scope, claim)| format!("a list with {:?}, which has the claim {claim:?}", scope.name()))
+    }
+
+    /// Returns the first value of `acr` that is empty, too long, or has blanks.
+    pub(super) fn refused_acr_value(&self) -> Option<&str> {
+        let is_plain = |value: &str| !value.contains(|own: char| own.is_whitespace() || own.is_control());
+        let mut values = self.acr_values.iter().map(String::as_str);
+        values.find(|value| !(1..=255).contains(&value.len()) || !is_plain(value))
+    }
+
+    /// Returns the first language that is no tag.
+    pub(super) fn refused_locale(&self) -> Option<&str> {
+        self.ui_locales.iter().map(String::as_str).find(|locale| language_tag(locale).is_none())
     }
 }

@@ -84,23 +84,12 @@ async fn answer(context: &Context, request: &Request<'_>) -> Result<Map<String, 
 /// key. The caller must still record the proof.
 async fn token(context: &Context, request: &Request<'_>) -> Result<(UsableToken, Option<Replay>), Reason> {
     let config = &context.config;
-    let in_body = form_token(config, request)?;
-    let in_body = in_body.as_ref().and_then(|params| params.bytes("access_token"));
-    let is_accepted = |scheme| scheme == TokenScheme::Bearer || config.dpop.reads_proofs();
-    let (scheme, sent) = match (access_token::token(request, is_accepted)?, in_body) {
-        (Some(_), Some(_)) => return Err(Reason::MalformedBearer),
-        (Some(in_header), None) => in_header,
-        (None, Some(token)) => (TokenScheme::Bearer, token),
-        (None, None) => return Err(Reason::NoAccessToken),
-    };
+    let form = form_token(config, request)?;
+    let (scheme, sent) = access_token::presented(config, request, form.as_ref())?;
     let token = access_token::find(context, sent).await?.ok_or(Reason::InvalidAccessToken)?;
-    let proof = match (scheme, token.key()) {
-        (TokenScheme::Bearer, None) => None,
-        (TokenScheme::Dpop, Some(key)) => {
-            let url = context.proof_url(ENDPOINT).ok_or(Reason::MissingRequestUrl)?;
-            Some(possession::prove_at(config, url, request, sent, key, context.now())?)
-        }
-        (TokenScheme::Bearer, Some(_)) | (TokenScheme::Dpop, None) => return Err(Reason::WrongTokenScheme),
-    };
+    let proof = possession::check(scheme, token.key(), |key| {
+        let url = context.proof_url(ENDPOINT).ok_or(Reason::MissingRequestUrl)?;
+        possession::prove_at(config, url, request, sent, key, context.now())
+    })?;
     Ok((token, proof))
 }

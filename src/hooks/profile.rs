@@ -9,6 +9,7 @@ use crate::base::json::is_deeper;
 pub use crate::error::failure::ProfileError;
 use crate::jose::access_jwt::is_reserved;
 use crate::model::redirect_uri::https_address;
+use crate::scope::is_standard_claim;
 use crate::text::{is_blank, language_tag};
 
 /// The answer of [`Claims::of_user`](crate::hooks::Claims::of_user).
@@ -151,8 +152,8 @@ impl UserProfile {
     ///
     /// [`ProfileError`] if a standard or the library uses the name, if it has a `#`, or if it is set twice.
     pub fn claim(self, name: &str, value: Value) -> Result<Self, ProfileError> {
-        let is_other = !is_reserved(name) && !STANDARD.contains(&name) && !name.contains('#');
-        if is_other { self.with(name, value) } else { Err(ProfileError::Name(name.to_owned())) }
+        let is_taken = is_reserved(name) || is_standard_claim(name) || ELSEWHERE.contains(&name);
+        if is_taken || name.contains('#') { Err(ProfileError::Name(name.to_owned())) } else { self.with(name, value) }
     }
 
     fn proven(self, [name, flag]: [&'static str; 2], proven: Proven) -> Result<Self, ProfileError> {
@@ -199,30 +200,8 @@ impl UserProfile {
 const MAX_BYTES: usize = 32_768;
 const DEPTH: usize = 8;
 
-/// The claims that have a type, and two that say where others are.
-const STANDARD: [&str; 21] = [
-    "name",
-    "family_name",
-    "given_name",
-    "middle_name",
-    "nickname",
-    "preferred_username",
-    "profile",
-    "picture",
-    "website",
-    "gender",
-    "birthdate",
-    "zoneinfo",
-    "locale",
-    "updated_at",
-    "email",
-    "email_verified",
-    "phone_number",
-    "phone_number_verified",
-    "address",
-    "_claim_names",
-    "_claim_sources",
-];
+/// The claims that say where others are [OpenID Connect Core section 5.6.2].
+const ELSEWHERE: [&str; 2] = ["_claim_names", "_claim_sources"];
 
 /// A text, and when the user was proven to control what it names.
 #[derive(Clone, PartialEq, Eq)]

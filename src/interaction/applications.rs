@@ -1,15 +1,89 @@
-//! The applications that a user has authorized, one entry for each.
+//! The page with the applications that a user has authorized, one entry for each.
 
 use std::sync::Arc;
 
 use crate::authorization::pending::RequestedScope;
+use crate::authorization::signed_in::SignedIn;
 use crate::base::clock::Timestamp;
 use crate::base::id::{ClientId, GrantId, Subject};
-use crate::interaction::page::{ConnectedApplication, Reviewed};
-use crate::model::client::Client;
+use crate::interaction::flow::{Flow, Step, Visitor, body};
+use crate::interaction::page::{ApplicationsPage, ConnectedApplication, Reviewed};
+use crate::interaction::return_to::{ReturnTo, Route};
+use crate::model::client::{Client, ClientState};
 use crate::scope::{ResourceScope, ScopeCatalog, ScopeSet};
 use crate::server::AuthorizationServer;
 use crate::store::StoreError;
+use crate::wire::page::ErrorKind;
+use crate::wire::params::Fields;
+use crate::wire::{RedirectStatus, Request, Response};
+
+impl Flow {
+    /// Lists the authorized applications, or revokes one.
+    pub(super) async fn applications(&self, request: &Request<'_>, visitor: &Visitor<'_>) -> Step {
+        let path = self.path(Route::Applications);
+        let Some(user) = visitor.user else { return Step::SignIn(ReturnTo::of(&path, b"")) };
+        let answer = match body(request).filter(|_| request.method == "POST") {
+            Some(form) => self.revoke(form, user, visitor, &path).await,
+            None if request.method == "POST" => Ok(self.error(400, ErrorKind::MalformedForm, visitor)),
+            None => self.list(request, user, visitor, &path).await,
+        };
+        Step::Respond(answer.unwrap_or_else(|_| self.error(503, ErrorKind::Unavailable, visitor)))
+    }
+
+    async fn list(
+        &self,
+        request: &Request<'_>,
+        user: &SignedIn,
+        visitor: &Visitor<'_>,
+        path: &str,
+    ) -> Result<Response, StoreError> {
+        let mut shown = Vec::new();
+        for (id, own) in read(&self.server, user.subject()).await? {
+            let application = self.application(&id).await?;
+            let client = match &application {
+                // It has the client, as it is now.
+                Some(application) => Some(Arc::clone(application.client())),
+                None => self.server.client(&id).await?,
+            };
+            let client = client.filter(|client| client.state != ClientState::Deleted);
+            let reviewed = match &client {
+                Some(client) if !client.is_unreviewed() => Some(self.described(client, application).await),
+                Some(_) | None => None,
+            };
+            shown.push(joined(&own, id, client, reviewed, &self.server.config().scopes));
+        }
+        let html = self.pages.applications(&ApplicationsPage {
+            languages: visitor.languages,
+            user,
+            applications: &shown,
+            action: path,
+            form_token: &visitor.browser.form_token(user.subject()),
+            is_revoked: request.query == revoked(visitor, user).as_bytes(),
+            now: self.server.context.now(),
+        });
+        Ok(self.page(200, html, ""))
+    }
+
+    async fn revoke(
+        &self,
+        form: &[u8],
+        user: &SignedIn,
+        visitor: &Visitor<'_>,
+        path: &str,
+    ) -> Result<Response, StoreError> {
+        let fields = Fields::read(form);
+        let client = ClientId::new(fields.first("client_id")).ok();
+        let client = client.filter(|_| visitor.browser.accepts(fields.first("token"), user.subject()));
+        let Some(client) = client else { return Ok(self.error(400, ErrorKind::MalformedForm, visitor)) };
+        self.server.revoke_application(user.subject(), &client).await?;
+        Ok(Response::redirect(RedirectStatus::SeeOther, format!("{path}?{}", revoked(visitor, user))))
+    }
+}
+
+/// Returns the query after an application was revoked. No other site knows it, so none can make the page say so.
+fn revoked(visitor: &Visitor<'_>, user: &SignedIn) -> String {
+    format!("revoked={}", visitor.browser.token("after a revocation", user.subject()))
+}
 
 /// What one grant, or one approved request, gives an application.
 pub(super) struct Access {

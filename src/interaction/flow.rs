@@ -12,11 +12,11 @@ use crate::authorization::step::NextStep;
 use crate::base::id::ClientId;
 use crate::error::Reason;
 use crate::hooks::Event;
+use crate::interaction::Pages;
 use crate::interaction::browser::{Browser, BrowserCookie, SignInLoops};
 use crate::interaction::consent_form::ConsentForm;
-use crate::interaction::page::{ApplicationsPage, ConsentPage, ErrorLink, ErrorPage, Reviewed};
+use crate::interaction::page::{ConsentPage, ErrorLink, ErrorPage, Reviewed};
 use crate::interaction::return_to::{ReturnTo, Route, device_path};
-use crate::interaction::{Pages, applications};
 use crate::model::application::{Application, LogoSlot};
 use crate::model::client::{AskConsent, Client, ClientState};
 use crate::server::AuthorizationServer;
@@ -308,67 +308,6 @@ impl Flow {
         })
     }
 
-    /// Lists the authorized applications, or revokes one.
-    async fn applications(&self, request: &Request<'_>, visitor: &Visitor<'_>) -> Step {
-        let path = self.path(Route::Applications);
-        let Some(user) = visitor.user else { return Step::SignIn(ReturnTo::of(&path, b"")) };
-        let answer = match body(request).filter(|_| request.method == "POST") {
-            Some(form) => self.revoke(form, user, visitor, &path).await,
-            None if request.method == "POST" => Ok(self.error(400, ErrorKind::MalformedForm, visitor)),
-            None => self.list(request, user, visitor, &path).await,
-        };
-        Step::Respond(answer.unwrap_or_else(|_| self.error(503, ErrorKind::Unavailable, visitor)))
-    }
-
-    async fn list(
-        &self,
-        request: &Request<'_>,
-        user: &SignedIn,
-        visitor: &Visitor<'_>,
-        path: &str,
-    ) -> Result<Response, StoreError> {
-        let mut shown = Vec::new();
-        for (id, own) in applications::read(&self.server, user.subject()).await? {
-            let application = self.application(&id).await?;
-            let client = match &application {
-                // It has the client, as it is now.
-                Some(application) => Some(Arc::clone(application.client())),
-                None => self.server.client(&id).await?,
-            };
-            let client = client.filter(|client| client.state != ClientState::Deleted);
-            let reviewed = match &client {
-                Some(client) if !client.is_unreviewed() => Some(self.described(client, application).await),
-                Some(_) | None => None,
-            };
-            shown.push(applications::joined(&own, id, client, reviewed, &self.server.config().scopes));
-        }
-        let html = self.pages.applications(&ApplicationsPage {
-            languages: visitor.languages,
-            user,
-            applications: &shown,
-            action: path,
-            form_token: &visitor.browser.form_token(user.subject()),
-            is_revoked: request.query == revoked(visitor, user).as_bytes(),
-            now: self.server.context.now(),
-        });
-        Ok(self.page(200, html, ""))
-    }
-
-    async fn revoke(
-        &self,
-        form: &[u8],
-        user: &SignedIn,
-        visitor: &Visitor<'_>,
-        path: &str,
-    ) -> Result<Response, StoreError> {
-        let fields = Fields::read(form);
-        let client = ClientId::new(fields.first("client_id")).ok();
-        let client = client.filter(|_| visitor.browser.accepts(fields.first("token"), user.subject()));
-        let Some(client) = client else { return Ok(self.error(400, ErrorKind::MalformedForm, visitor)) };
-        self.server.revoke_application(user.subject(), &client).await?;
-        Ok(Response::redirect(RedirectStatus::SeeOther, format!("{path}?{}", revoked(visitor, user))))
-    }
-
     /// Reads what is known about a client; `None` if no person has reviewed it.
     pub(super) async fn reviewed(&self, client: &Client) -> Result<Option<Reviewed>, StoreError> {
         if client.is_unreviewed() {
@@ -379,13 +318,13 @@ impl Flow {
     }
 
     /// Reads an application; `None` if a directory of the service has the client, and no registry.
-    async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
+    pub(super) async fn application(&self, id: &ClientId) -> Result<Option<Arc<Application>>, StoreError> {
         let stores = &self.server.context.stores;
         if stores.has_registry { stores.applications.find(id).await } else { Ok(None) }
     }
 
     /// Returns what a page shows of a client that a person has reviewed.
-    async fn described(&self, client: &Client, application: Option<Arc<Application>>) -> Reviewed {
+    pub(super) async fn described(&self, client: &Client, application: Option<Arc<Application>>) -> Reviewed {
         let application = application.filter(|application| application.state() != ClientState::Deleted);
         let Some(application) = application else { return Reviewed::default() };
         let publisher = match (&self.server.context.subjects, &application.owner) {
@@ -489,11 +428,6 @@ fn error_link(link: &Link) -> ErrorLink<'_> {
 
 /// Fields of a form. A page sends one for each scope, one for each of at most 100 resources, and five more.
 const MAX_FIELDS: usize = 1024;
-
-/// Returns the query after an application was revoked. No other site knows it, so none can make the page say so.
-fn revoked(visitor: &Visitor<'_>, user: &SignedIn) -> String {
-    format!("revoked={}", visitor.browser.token("after a revocation", user.subject()))
-}
 
 /// Returns the form, if it has no more fields than a page sends.
 pub(super) fn body<'a>(request: &Request<'a>) -> Option<&'a [u8]> {

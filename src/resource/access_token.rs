@@ -6,7 +6,7 @@ use memchr::memchr2;
 
 use crate::base::clock::Timestamp;
 use crate::base::id::Subject;
-use crate::config::DpopBoundTokens;
+use crate::config::{Config, DpopBoundTokens};
 use crate::context::Context;
 use crate::error::Reason;
 use crate::grant::request::PresentedAccess;
@@ -17,6 +17,7 @@ use crate::model::{AccessRecord, Grant};
 use crate::scope::{ResourceScope, ScopeSet};
 use crate::secret::Digest;
 use crate::wire::Request;
+use crate::wire::params::Params;
 use crate::wire::request::{HeaderLine, split_scheme};
 use crate::wire::response::TokenScheme;
 
@@ -126,6 +127,25 @@ pub(crate) fn token<'a>(
     // No token of this server has characters that § 2.1 does not allow.
     let is_one = !token.is_empty() && memchr2(b' ', b'\t', token).is_none();
     if is_one { Ok(Some((scheme, token))) } else { Err(Reason::MalformedBearer) }
+}
+
+/// Returns the access token of a request with its scheme: that of the header, or of a form that may have one.
+///
+/// > Clients MUST NOT use more than one method to transmit the token in each request.
+///
+/// [RFC 6750 section 2]
+pub(crate) fn presented<'a>(
+    config: &Config,
+    request: &Request<'a>,
+    form: Option<&'a Params<'_>>,
+) -> Result<(TokenScheme, &'a [u8]), Reason> {
+    let is_accepted = |scheme| scheme == TokenScheme::Bearer || config.dpop.reads_proofs();
+    match (token(request, is_accepted)?, form.and_then(|form| form.bytes("access_token"))) {
+        (Some(_), Some(_)) => Err(Reason::MalformedBearer),
+        (Some(in_header), None) => Ok(in_header),
+        (None, Some(in_form)) => Ok((TokenScheme::Bearer, in_form)),
+        (None, None) => Err(Reason::NoAccessToken),
+    }
 }
 
 /// Returns the scheme whose challenge gets the error: the scheme of the header, even if the header is malformed. A

@@ -533,31 +533,15 @@ impl ResourceServer {
 
     /// Looks up the token of a request, and verifies the proof of one that is bound to a key. If there are protected
     /// resources, a token is always for one.
-    ///
-    /// > such a protected resource MUST reject a DPoP-bound access token received as a bearer token
-    ///
-    /// [RFC 9449 section 7.2]
     async fn look_up(&self, request: &Request<'_>) -> Result<(Authenticated, Option<Replay>), Reason> {
         let config = self.source.config();
-        let in_body = form_token(config, request)?;
-        let in_body = in_body.as_ref().and_then(|params| params.bytes("access_token"));
-        let is_accepted = |scheme| scheme == TokenScheme::Bearer || config.dpop.reads_proofs();
-        let (scheme, sent) = match (access_token::token(request, is_accepted)?, in_body) {
-            (Some(_), Some(_)) => return Err(Reason::MalformedBearer),
-            (Some(in_header), None) => in_header,
-            (None, Some(token)) => (TokenScheme::Bearer, token),
-            (None, None) => return Err(Reason::NoAccessToken),
-        };
+        let form = form_token(config, request)?;
+        let (scheme, sent) = access_token::presented(config, request, form.as_ref())?;
         let token = self.source.look_up(self.at, sent).await?;
-        let proof = match (scheme, token.key()) {
-            (TokenScheme::Bearer, None) => None,
-            (TokenScheme::Dpop, Some(key)) => {
-                let entry = self.source.resources().entry_at(self.at);
-                let now = self.source.now();
-                Some(possession::prove(config, entry, request, sent, key, now)?)
-            }
-            (TokenScheme::Bearer, Some(_)) | (TokenScheme::Dpop, None) => return Err(Reason::WrongTokenScheme),
-        };
+        let proof = possession::check(scheme, token.key(), |key| {
+            let entry = self.source.resources().entry_at(self.at);
+            possession::prove(config, entry, request, sent, key, self.source.now())
+        })?;
         Ok((token, proof))
     }
 }

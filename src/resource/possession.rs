@@ -14,11 +14,30 @@ use crate::model::Replay;
 use crate::model::protected_resource::{Entry, origin_of};
 use crate::model::target_uri::TargetUri;
 use crate::wire::Request;
+use crate::wire::response::TokenScheme;
 
 /// Returns the nonce that is handed out to clients of resources now; `None` if proofs need no nonce [RFC 9449 section
 /// 9].
 pub(crate) fn nonce(config: &Config, now: Timestamp) -> Option<String> {
     nonce::current(config, Role::Resource, now)
+}
+
+/// Checks the scheme of a token, and with `verify` the proof of one that is bound to a key. Returns what records its
+/// use.
+///
+/// > such a protected resource MUST reject a DPoP-bound access token received as a bearer token
+///
+/// [RFC 9449 section 7.2]
+pub(crate) fn check(
+    scheme: TokenScheme,
+    key: Option<&JwkThumbprint>,
+    verify: impl FnOnce(&JwkThumbprint) -> Result<Replay, Reason>,
+) -> Result<Option<Replay>, Reason> {
+    match (scheme, key) {
+        (TokenScheme::Bearer, None) => Ok(None),
+        (TokenScheme::Dpop, Some(key)) => verify(key).map(Some),
+        (TokenScheme::Bearer, Some(_)) | (TokenScheme::Dpop, None) => Err(Reason::WrongTokenScheme),
+    }
 }
 
 /// Verifies the proof of a request with an access token that is bound to a key, and returns what records its use.

@@ -27,6 +27,11 @@ const EMAIL: &[&str] = &["email", "email_verified"];
 const PHONE: &[&str] = &["phone_number", "phone_number_verified"];
 const ADDRESS: &[&str] = &["address"];
 
+/// Returns whether a scope of the standard covers the claim.
+pub(crate) fn is_standard_claim(name: &str) -> bool {
+    [PROFILE, EMAIL, PHONE, ADDRESS].iter().any(|claims| claims.contains(&name))
+}
+
 /// A scope that lets a client read who the user is, with the claims that it covers. `openid` is always offered, and is
 /// not one of these.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ pub use catalog::{ScopeCatalog, ScopeCatalogBuilder};
 pub use definition::{Permissions, ScopeDefinition, ScopeNotation};
 pub use error::{ScopeCatalogError, ScopeError};
 pub use identity::IdentityScope;
-pub(crate) use identity::OPENID;
+pub(crate) use identity::{OPENID, is_standard_claim};
 pub use resource::{Resource, ResourceList, ResourceScope, ResourceScopeError};
 
 use std::fmt;

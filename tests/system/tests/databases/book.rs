@@ -10,15 +10,13 @@ use futures::future::join_all;
 use grantor::store::Engine;
 use grantor::store::postgres::PostgresOptions;
 use grantor::store::redis::RedisOptions;
-use grantor::testing::ManualClock;
-use grantor::{AuthorizationServer, Config, Consent, Decision, PostgresStore, RedisStore, Subject, Timestamp};
+use grantor::{Consent, Decision, PostgresStore, RedisStore};
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
 use crate::etcd::store::EtcdStore;
-use support::world::{
-    AnyStore, Credentials, ISSUER, PKCE, Pair, Recorder, SESSION, START, World, code, e400, form, pair, text,
-};
+use crate::postgres::several_servers::world;
+use support::world::{PKCE, Pair, SESSION, World, code, e400, form, pair, text};
 use support_servers::servers::etcd::Etcd;
 use support_servers::servers::postgres::{End, PostgresServer};
 use support_servers::servers::redis::Server;
@@ -56,24 +54,6 @@ impl Book {
             assert!(begun.elapsed() < Duration::from_secs(60), "the clients make no progress");
             sleep(Duration::from_millis(5)).await;
         }
-    }
-}
-
-/// A server on that store.
-fn server(store: impl Engine + Clone) -> World {
-    let (clock, events) = (ManualClock::new(Timestamp::from_seconds(START)), Recorder::default());
-    let mut config = Config::platform(ISSUER);
-    // One account represents all users.
-    config.limits.grants = usize::MAX;
-    let builder = AuthorizationServer::builder(config, store.clone()).clock(clock.clone()).events(events.clone());
-    World {
-        server: builder.build().unwrap(),
-        store: AnyStore::over(store),
-        clock,
-        events,
-        client: Credentials { id: String::new(), secret: String::new() },
-        alice: Subject::new("alice").unwrap(),
-        keys: Vec::new(),
     }
 }
 
@@ -157,7 +137,7 @@ async fn client(worlds: [&World; 2], book: &Book) {
 
 /// Lets clients work on both stores through outages, and audits their book at both servers.
 async fn audited<S: Engine + Clone>(stores: [S; 2], outage: impl AsyncFn(usize)) {
-    let mut worlds = stores.map(server);
+    let mut worlds = stores.map(world);
     let registered = worlds[0].register(form()).await;
     worlds.iter_mut().for_each(|world| world.client = registered.clone());
     let [one, two] = &worlds;

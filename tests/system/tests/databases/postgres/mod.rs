@@ -10,7 +10,7 @@ pub(crate) mod load;
 mod opening;
 mod operator;
 mod pooler;
-mod several_servers;
+pub(crate) mod several_servers;
 mod shared;
 mod stuck;
 mod unreadable;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures::future::join_all;
 use grantor::store::postgres::PostgresProblem;
-use grantor::store::{Insertion, RecordStore, Replay};
+use grantor::store::{Engine, Insertion, RecordStore, Replay};
 use grantor::testing::ManualClock;
 use grantor::{AuthorizationServer, Config, PostgresStore, Subject, Timestamp};
 
@@ -13,7 +13,7 @@ use support::jump;
 use support::world::{AnyStore, Credentials, ISSUER, Pair, Recorder, START, World, empty, form, pair};
 
 /// A separate server on that store.
-pub(crate) fn world(store: PostgresStore) -> World {
+pub(crate) fn world(store: impl Engine + Clone) -> World {
     let events = Recorder::default();
     let clock = ManualClock::new(Timestamp::from_seconds(START));
     let mut config = Config::platform(ISSUER);
